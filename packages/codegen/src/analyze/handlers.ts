@@ -10,7 +10,7 @@ import { policyOf, readOptions } from "./options.js";
 import { knownValue } from "./known.js";
 import { identifiersIn } from "./descendants.js";
 import { isReference, namesIn, referencesIn } from "./scoping.js";
-import { reportUnknown, slipHint, slipOf, strangersIn } from "./told-options.js";
+import { listed, reportUnknown, slipHint, slipOf, strangersIn } from "./told-options.js";
 
 /** An example of each kind of function: whatever has a function needs one of them. */
 export const oneHandler: Readonly<Record<FunctionKind, string>> = {
@@ -39,17 +39,18 @@ export function readHandler(
   const [only] = given;
   if (only === undefined) {
     const [rest] = options.rest ?? [];
-    const slip = slipHint(options, handlerKinds);
+    const kinds = handlerKinds.filter((kind) => known.includes(kind));
+    const lacks = `${of} has no ${listed(kinds, "or")}`;
+    const slip = slipHint(options, kinds);
     if (rest !== undefined) {
-      const message = `${of} has no action, mutation or query that can be seen here`;
+      const message = `${lacks} that can be seen here`;
       return file.report("oneFunction", rest, message, slip ?? hintForUnseen(rest, file));
     }
-    const place = options.get(slipOf(options, handlerKinds) ?? "")?.nameNode ?? at;
+    const place = options.get(slipOf(options, kinds) ?? "")?.nameNode ?? at;
     const others = slip === undefined ? strangersIn(options, known) : "";
-    const hint =
-      slip ?? `give it exactly one of the three, such as \`action: ${oneHandler.action}\``;
-    const message = `${of} has no action, mutation or query${others}`;
-    return file.report("oneFunction", place, message, hint);
+    const which = `exactly one of the ${kinds.length === 2 ? "two" : "three"}`;
+    const hint = slip ?? `give it ${which}, such as \`action: ${oneHandler.action}\``;
+    return file.report("oneFunction", place, `${lacks}${others}`, hint);
   }
   return classify(only.kind, only.option, options, of, file, isInline);
 }

@@ -58,7 +58,7 @@ export function strangersIn(options: Options, known: readonly string[]): string 
   return `, and ${listed(names, "and")} ${names.length === 1 ? "is no option" : "are no options"} of it`;
 }
 
-function listed(names: readonly string[], word: "and" | "or"): string {
+export function listed(names: readonly string[], word: "and" | "or"): string {
   const [last = "", ...before] = names.toReversed();
   return before.length === 0 ? last : `${before.toReversed().join(", ")} ${word} ${last}`;
 }
