@@ -5,8 +5,18 @@ import { internal } from "./convex/_generated/api.js";
 
 virtualTime();
 
-const { again, ended, throwing, insatiable, lowering, measuring, twoLong, typed, voracious } =
-  internal.callbacks;
+const {
+  again,
+  ended,
+  throwing,
+  throwingMuch,
+  insatiable,
+  lowering,
+  measuring,
+  twoLong,
+  typed,
+  voracious,
+} = internal.callbacks;
 const failedCallbacks = (app: TestApp) =>
   app.inPool((ctx) => ctx.db.query("failedCallbacks").collect());
 
@@ -71,6 +81,59 @@ describe("onComplete", () => {
     expect(got.filter((result) => !("errorData" in result))).toEqual([
       { kind: "failed", error: "attempt 1 failed" },
     ]);
+  });
+
+  test.each([
+    ["large", /^x+ … \(2000000 characters\) \(its data takes 200000\d bytes; at most 1000000 /],
+    ["huge", /^sold out \(its data takes 20\d+ bytes; at most 1000000 are kept\)$/],
+    ["long", /^sold out \(its data has 9000 elements at its data; /],
+    ["deep", /^sold out \(its data(\[0\])+ is nested more than \d+ deep\)$/],
+    ["half", /^sold out \(its data.text is a text with half a surrogate pair/],
+    ["finally", /^sold out \(its data takes 2\d+ bytes; at most 1000000 are kept\)$/],
+  ])("gets the message of an error whose data cannot be kept: %s", async (odd, message) => {
+    const app = new TestApp({ maxParallelism: 2 });
+    const { oddlyCoded, oddlyCodedMutation } = internal.jobs;
+    await app.t.mutation(async (ctx) => {
+      const all = Array.from({ length: 12 }, () => ({ odd }));
+      await app.pool.enqueueActionBatch(ctx, oddlyCoded, all, { onComplete: ended });
+      await app.pool.enqueueMutation(ctx, oddlyCodedMutation, { odd }, { onComplete: ended });
+    });
+    await app.drive();
+    expect(app.counter.calls.some(({ name }) => name === "executor:execute")).toBe(true);
+    const got = (await app.events("ended")).map((event) => event.data.result);
+    const failed = { kind: "failed", error: expect.stringMatching(message) };
+    expect(got).toEqual(Array.from({ length: 13 }, () => failed));
+    expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+  });
+
+  test("an error whose data cannot be kept is tried again as any other", async () => {
+    const app = new TestApp();
+    const { oddlyCoded } = internal.jobs;
+    const retry = { maxAttempts: 3, initialBackoffMs: 10, base: 1 };
+    const options = { onComplete: ended, retry };
+    await app.t.mutation(async (ctx) => {
+      for (const odd of ["deep", "later", "finally"])
+        await app.pool.enqueueAction(ctx, oddlyCoded, { odd }, options);
+    });
+    await app.drive();
+    const calls = app.counter.calls.filter(({ name }) => name === "jobs:oddlyCoded");
+    expect(calls).toHaveLength(3 + 3 + 1);
+  });
+
+  test("that throws as much as no document holds is kept with the beginning of that", async () => {
+    const app = new TestApp();
+    const { echo, write } = internal.jobs;
+    await app.t.mutation(async (ctx) => {
+      await app.pool.enqueueAction(ctx, echo, { value: 1 }, { onComplete: throwingMuch });
+      const given = { label: "w" };
+      await app.pool.enqueueMutation(ctx, write, given, { onComplete: throwingMuch });
+    });
+    await app.drive();
+    expect(await failedCallbacks(app)).toMatchObject([
+      { resultKind: "success", error: expect.stringMatching(/^x+ … \(2000000 characters\)$/) },
+      { resultKind: "success", error: expect.stringMatching(/^x+ … \(2000000 characters\)$/) },
+    ]);
+    expect(await app.leftovers()).toEqual(NOTHING_LEFT);
   });
 
   test("a large context comes back whole, and is deleted with the work", async () => {

@@ -1,12 +1,12 @@
 import {
   isNonRetryableError,
-  misshapeOf,
+  shortened as shortenedTo,
   textOf as messageText,
   tryTo,
-  wellFormed,
   withCauses,
+  withData,
 } from "@stepwise/workpool/core";
-import { ConvexError, convexToJson, getConvexSize, type Value } from "convex/values";
+import { ConvexError, type Value } from "convex/values";
 import type { ErrorKind, StepError } from "../definition/context.js";
 import { askedBy } from "./retry-after.js";
 
@@ -15,8 +15,7 @@ export type Problem = Pick<StepError, "message" | "kind" | "data">;
 /** An error is written into the documents of its run and of every parent above. */
 const MAX_MESSAGE_LENGTH = 8_000;
 /** With its causes, the data must not be nested more deeply than a document can be. */
-const MAX_DATA_BYTES = 64 * 1024;
-const MAX_DATA_DEPTH = 6;
+const MOST = { message: MAX_MESSAGE_LENGTH, bytes: 64 * 1024, depth: 6 };
 
 const MARKER = "~stepwise";
 
@@ -63,23 +62,7 @@ function isMarked(data: Value): data is { [MARKER]: Problem } {
 
 /** A problem that fits into a document. Its message says if data was dropped. */
 function problemOf(kind: ErrorKind, message: string, data?: Value): Problem {
-  const unfit = data === undefined ? undefined : unfitness(data);
-  if (unfit !== undefined)
-    return { kind, message: shortened(message, ` (${unfit.slice(0, 400)})`) };
-  return { kind, message: shortened(message), data };
-}
-
-function unfitness(data: Value): string | undefined {
-  try {
-    convexToJson(data);
-  } catch {
-    return "its data is no Convex value";
-  }
-  const bytes = getConvexSize(data);
-  if (bytes > MAX_DATA_BYTES)
-    return `its data takes ${bytes} bytes; at most ${MAX_DATA_BYTES} are kept`;
-  const misshape = misshapeOf(data, "its data", MAX_DATA_DEPTH);
-  return misshape?.isTooLarge === true ? `its data ${misshape.text}` : misshape?.text;
+  return { kind, ...withData(message, data, MOST) };
 }
 
 /** A message without the platform's prefix and stack. It may be no text. */
@@ -89,12 +72,7 @@ export function cleaned(message: unknown): string {
   return message.replace(/^Uncaught (?:\w*Error: )?/, "").replace(/\n\s+at [\s\S]*$/, "");
 }
 
-/** @param tail is kept whole. A shortened message is not shortened again. */
-export function shortened(message: string, tail = ""): string {
-  if (message.length + tail.length <= MAX_MESSAGE_LENGTH) return wellFormed(message + tail);
-  const end = ` … (${message.length} characters)${tail}`;
-  return wellFormed(message.slice(0, MAX_MESSAGE_LENGTH - end.length) + end);
-}
+export const shortened = (message: string): string => shortenedTo(message, MAX_MESSAGE_LENGTH);
 
 function readable(thrown: unknown): string {
   try {

@@ -93,7 +93,7 @@ function storedArgs(work: Doc<"works">): Stored {
 /** From this size on, a value is stored in a document of its own. */
 const INLINE_BYTES = 8_000;
 /** A document holds 1 MiB; the rest is for its other fields. */
-const LARGEST_VALUE_BYTES = 1_000_000;
+export const LARGEST_VALUE_BYTES = 1_000_000;
 
 interface Stored {
   readonly inline?: Value;

@@ -7,11 +7,14 @@ import {
   hasRoom,
   isNonRetryableError,
   leaveRoom,
+  LONGEST_MESSAGE,
   messageOf,
   PAGE,
   reportBy,
   ROOM_TO_COMPLETE,
   setAside,
+  wholeMessageOf,
+  withData,
   type Work,
 } from "../core/index.js";
 import { internal } from "./_generated/api.js";
@@ -28,7 +31,7 @@ import { voidMutation } from "./continuations.js";
 import { logStarted, logWaiting } from "./events.js";
 import { type Outcome, vAttempt } from "./schema.js";
 import { host } from "./host.js";
-import { argsOfWork, goneValue, removeWork, workOf } from "./work.js";
+import { argsOfWork, goneValue, LARGEST_VALUE_BYTES, removeWork, workOf } from "./work.js";
 
 export const vAction = v.object({
   ...vAttempt,
@@ -183,16 +186,21 @@ async function runNested(
   return await ctx.runMutation(fn as FunctionHandle<"mutation">, args, options);
 }
 
+/** The data is reported beside that of others, and is stored where a scheduled function has it. */
+const MOST_OF_AN_ERROR = { message: LONGEST_MESSAGE, bytes: LARGEST_VALUE_BYTES, depth: 15 };
+
+/** Returns what comes of a call. It can be reported, but for a result that is too large. */
 export async function outcomeOf(run: () => Promise<unknown>): Promise<Outcome> {
   try {
     // A function that returns nothing has returned null to Convex.
     return { kind: "success", returnValue: (await run()) ?? null };
   } catch (error) {
-    const { at, holds, message = messageOf(error) } = askedBy(error) ?? {};
+    const { at, holds, message = wholeMessageOf(error) } = askedBy(error) ?? {};
     const asked = at === undefined ? undefined : { at, holds };
-    const errorData = error instanceof ConvexError ? (error.data as Value) : undefined;
+    const given: unknown = error instanceof ConvexError ? error.data : undefined;
+    const told = withData(message, given, MOST_OF_AN_ERROR);
     const retryable = !isNonRetryableError(error);
-    return { kind: "failed", error: message, errorData, retryable, asked };
+    return { kind: "failed", error: told.message, errorData: told.data, retryable, asked };
   }
 }
 

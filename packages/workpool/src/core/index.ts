@@ -2,6 +2,7 @@ export * from "./calls.js";
 export * from "./config.js";
 export * from "./continuations.js";
 export { goOnNow } from "./due-now.js";
+export * from "./error-data.js";
 export * from "./given.js";
 export * from "./jobs.js";
 export { bookSpent, isAmount, usedIn } from "./limits/budgets.js";

@@ -8,7 +8,10 @@ export const oneOf = <Word extends string>(...words: readonly Word[]) =>
 /** How a work ended. */
 export type RunResult<Returns = any> =
   | { kind: "success"; returnValue: Returns }
-  /** `errorData` is the data of the `ConvexError` that was thrown, if it was one. */
+  /**
+   * `errorData` is the data of the `ConvexError` that was thrown, if it was one. If that cannot be
+   * kept, as it takes more than 1 MB, `error` says so.
+   */
   | { kind: "failed"; error: string; errorData?: any }
   | { kind: "canceled" };
 
@@ -115,12 +118,29 @@ export const textOf = (message: unknown): string =>
   typeof message === "string" ? message : messageOf(message);
 
 /** An error's message with those of its causes; of a {@link NonRetryableError}, as it was made. */
-export function messageOf(error: unknown): string {
+export function wholeMessageOf(error: unknown): string {
   const read = () => {
     if (isNonRetryableError(error)) return error.data.message;
     return error instanceof Error ? withCauses(error.message, error) : String(error);
   };
   return wellFormed(String(tryTo(read, "an error that cannot be read")));
+}
+
+/** The same, or the beginning of it, so that it can be stored. */
+export const messageOf = (error: unknown): string =>
+  shortened(wholeMessageOf(error), LONGEST_MESSAGE);
+
+/** A message is written into documents, beside others. */
+export const LONGEST_MESSAGE = 64_000;
+
+/**
+ * The beginning of a text that is too long. One that is shortened is not shortened again.
+ * @param most how many characters it may have. @param tail follows it, and is kept whole.
+ */
+export function shortened(text: string, most: number, tail = ""): string {
+  if (text.length + tail.length <= most) return wellFormed(text + tail);
+  const end = ` … (${text.length} characters)${tail}`;
+  return wellFormed(text.slice(0, most - end.length) + end);
 }
 
 /** What a message says of a text that has one. */

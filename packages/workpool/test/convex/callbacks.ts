@@ -26,6 +26,15 @@ export const throwing = internalMutation({
   },
 });
 
+/** Throws as much as no document holds. */
+export const throwingMuch = internalMutation({
+  args: vOnCompleteArgs(),
+  returns: v.null(),
+  handler: async (): Promise<null> => {
+    throw new Error("x".repeat(2_000_000));
+  },
+});
+
 /** Uses up its transaction. */
 export const insatiable = internalMutation({
   args: vOnCompleteArgs(),

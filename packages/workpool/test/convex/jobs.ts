@@ -1,4 +1,4 @@
-import { ConvexError, v } from "convex/values";
+import { ConvexError, v, type Value } from "convex/values";
 import { NonRetryableError, RetryAfter } from "../../src/client/index.js";
 import { internal } from "./_generated/api.js";
 import { internalAction, internalMutation, internalQuery } from "./_generated/server.js";
@@ -91,6 +91,36 @@ export const codedMutation = internalMutation({
     throw new ConvexError(data);
   },
 });
+
+/** Fails with data that cannot be arguments of a test, in a way that can be. */
+export const oddlyCoded = internalAction({
+  args: { odd: v.string() },
+  returns: v.null(),
+  handler: async (_ctx, { odd }): Promise<null> => throwOdd(odd),
+});
+
+/** The same of a mutation. */
+export const oddlyCodedMutation = internalMutation({
+  args: { odd: v.string() },
+  returns: v.null(),
+  handler: async (_ctx, { odd }): Promise<null> => throwOdd(odd),
+});
+
+function throwOdd(odd: string): never {
+  if (odd === "finally") throw new NonRetryableError("sold out", "x".repeat(2_000_000));
+  if (odd === "later") throw new RetryAfter(1_000, "too many", "x".repeat(2_000_000));
+  const deep = (levels: number): Value => (levels === 0 ? 1 : [deep(levels - 1)]);
+  const all: Record<string, unknown> = {
+    large: "x".repeat(2_000_000),
+    huge: "x".repeat(20_000_000),
+    long: Array.from({ length: 9_000 }, () => 1),
+    deep: deep(70),
+    half: { text: "\ud83d" },
+  };
+  const error = new ConvexError(all[odd] as Value);
+  if (odd !== "large") error.message = "sold out";
+  throw error;
+}
 
 /** Takes `ms`, and fails until it has been tried `succeedsAt` times. */
 export const flaky = internalAction({
