@@ -112,7 +112,7 @@ describe("runAt, runAfter", () => {
 
   test.each([
     [{ runAt: 1, runAfter: 1 }, "both runAt and runAfter"],
-    [{ runAt: Infinity }, "runAt is no time"],
+    [{ runAt: Infinity }, "runAt is Infinity: give a date, or ms since the epoch"],
     [{ runAfter: "soon" }, "not a duration"],
     [{ runAfter: -1 }, "not a duration"],
   ])("[S100] %o is refused, and nothing is started", async (options, message) => {

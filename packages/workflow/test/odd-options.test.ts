@@ -247,6 +247,14 @@ describe("[S141] [S257] an option of another type is refused by its name, and no
     },
   );
 
+  test("[S260] beside the key of a run there is nothing else", async () => {
+    for (const call of ["status", "cancel", "pause", "resume"])
+      expect(await refusal(() => manager[call](ctx, leaf, { key: "k", runid: "r" }))).toMatch(
+        /^A run of a workflow: there is no "runid": there is key$/,
+      );
+    expect(reached).not.toHaveBeenCalled();
+  });
+
   // What is left out is `undefined`; this is not.
   test("a node of a restart is not empty, which would do everything again", async () => {
     expect(await refusal(() => manager.restart(ctx, leaf, "r", { from: "" }))).toMatch(

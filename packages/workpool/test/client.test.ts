@@ -122,9 +122,30 @@ describe("what cannot be meant", () => {
       ),
   );
 
-  test.each([{ runAt: NaN }, { runAfter: Infinity }, { runAt: -Infinity }])(
-    "a time that is none is refused: %o",
-    async (options) => await refused(options, "must be ms since the epoch"),
+  test.each([NaN, Infinity, -Infinity])(
+    "a number that is none is refused by the name of its option: %s",
+    async (odd) => {
+      await refused({ runAt: odd }, `jobs:echo: runAt is ${odd}: give ms since the epoch`);
+      await refused({ runAfter: odd }, `jobs:echo: runAfter is ${odd}: give a number of ms`);
+      await refused({ waitAtMost: odd }, `jobs:echo: waitAtMost is ${odd}: give a number of ms`);
+      await refused({ priority: odd }, `jobs:echo: priority is ${odd}: give a number of ms`);
+      await refused({ fairness: { key: "a", weight: odd } }, `weight of fairness is ${odd}`);
+      for (const field of ["maxAttempts", "initialBackoffMs", "base", "maxBackoffMs"]) {
+        const retry = { maxAttempts: 2, initialBackoffMs: 1, base: 2, [field]: odd };
+        await refused({ retry }, `retry.${field} is ${odd}: it must be`);
+      }
+    },
+  );
+
+  test.each([{ runAt: -1 }, { runAt: 0 }, { runAfter: -1 }, { runAfter: -60_000 }])(
+    "what is past means now: %o",
+    async (options) => {
+      const app = new TestApp();
+      const of = { ...options, onComplete };
+      await app.t.mutation((ctx) => app.pool.enqueueAction(ctx, echo, { value: 1 }, of));
+      await app.drive();
+      expect(await app.labels("ended")).toEqual(["success"]);
+    },
   );
 
   // What types forbid, but plain JavaScript lets through.

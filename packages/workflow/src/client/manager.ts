@@ -8,6 +8,7 @@ import {
   COUNT,
   type Kind,
   LimitControls,
+  literalText,
   type Limits,
   type LogLevel,
   type MutationRunner,
@@ -194,11 +195,15 @@ export class WorkflowManager {
   ): Promise<RunId[]> {
     checkCompiled(workflow);
     if (!Array.isArray(inputs))
-      throw new TypeError(`Starting "${workflow.name}": the inputs are no list`);
+      throw new TypeError(
+        `Starting "${workflow.name}": the inputs are no list, but ${literalText(inputs)}`,
+      );
     // Not `map`, which leaves out what a list has no value for.
     const { key } = options ?? {};
     if (key !== undefined && typeof key !== "function")
-      throw new TypeError(`Starting "${workflow.name}": key must be a function of each input`);
+      throw new TypeError(
+        `Starting "${workflow.name}": key must be a function of each input, and is ${literalText(key)}`,
+      );
     const starts = Array.from(inputs as typeof inputs & unknown[], (input, index) => ({
       ...parsedAt(workflow, input, index),
       key: key?.(input, index),

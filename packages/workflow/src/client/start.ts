@@ -3,6 +3,7 @@ import {
   checkAllGiven,
   isFunction,
   isPlain,
+  isPromise,
   type Kind,
   type Limits,
   type LogLevel,
@@ -127,7 +128,8 @@ function startTime(
     return Date.now() + durationMs(runAfter, `Starting "${workflow}": runAfter`);
   if (runAt === undefined) return undefined;
   const at = runAt instanceof Date ? runAt.getTime() : runAt;
-  if (!Number.isFinite(at)) throw wrong("runAt is no time");
+  if (!Number.isFinite(at))
+    throw wrong(`runAt is ${literalText(runAt)}: give a date, or ms since the epoch`);
   atMostYear(at - Date.now(), `Starting "${workflow}": runAt`, literalText(runAt));
   return at;
 }
@@ -160,6 +162,8 @@ const CALLBACK: Record<keyof OnCompleteOption<OnComplete>, Kind> = { fn: ANY, co
 
 function checkCallback(workflow: string, onComplete: unknown): void {
   const subject = `Starting "${workflow}"`;
+  if (isPromise(onComplete))
+    throw new TypeError(`${subject}: onComplete is ${literalText(onComplete)}`);
   // A reference has each field that is asked for: a reference to another function.
   if (isFunction(onComplete))
     throw new TypeError(

@@ -1,4 +1,4 @@
-import { isPlain, isText, literalText } from "@stepwise/workpool/core";
+import { ANY, checkAllGiven, isPlain, isText, literalText } from "@stepwise/workpool/core";
 import type { FunctionArgs } from "convex/server";
 import type { ComponentApi } from "../component/_generated/component.js";
 import type { WorkflowReference } from "../runtime/reference.js";
@@ -27,10 +27,14 @@ export function checkCompiled(workflow: WorkflowReference<never> | undefined): v
 /** A run as the component is given it. @throws if there is no id, and no key of a workflow. */
 export function runArgs([first, second]: WhichRun): RunArgs {
   if (isText(first)) return { run: { runId: first } };
+  if (isPlain(second)) checkAllGiven("A run of a workflow", second, { key: ANY }, "it");
   const key = isPlain(second) ? second.key : undefined;
   const run = isText(second) ? { runId: second } : isText(key) ? { key } : undefined;
-  if (run === undefined || typeof first?.storedAs !== "string")
-    throw new TypeError("A run is given by its id, or by its workflow and { key }");
+  const isOfWorkflow = typeof first?.storedAs === "string";
+  if (run === undefined || !isOfWorkflow)
+    throw new TypeError(
+      `A run is given by its id, or by its workflow and { key }, and not by ${literalText(isOfWorkflow ? second : first)}`,
+    );
   return { run, workflow: first.storedAs };
 }
 

@@ -25,6 +25,7 @@ interface Named {
 /** Parses a value. @throws a {@link Failure} `invalidInput` with every issue, or `tooLarge`. */
 export function parseValue(named: Named, schema: AnySchema, value: unknown): Value {
   const { subject, sensitive = [] } = named;
+  if (isPromise(value)) throw new Misfit("invalidInput", `${subject} is ${literalText(value)}`);
   try {
     const parsed =
       "~standard" in schema ? parse(named, schema, value) : check(named, schema, value);
@@ -37,11 +38,19 @@ export function parseValue(named: Named, schema: AnySchema, value: unknown): Val
     });
     return parsed;
   } catch (error) {
+    leavePromises(value);
     if (sensitive.length === 0 || error instanceof Misfit) throw error;
     const { kind, message } = withoutValues(describeThrown(error), "it is sensitive");
     const refused = `${subject} is refused: why is not shown, as it is sensitive`;
     throw new Failure("invalidInput", kind === "tooLarge" ? message : refused);
   }
+}
+
+/** Nothing waits for the promises in a value that is refused. */
+function leavePromises(value: unknown, levels = MAX_DEPTH): void {
+  if (isPromise(value) || levels === 0) return;
+  if (Array.isArray(value) || isPlain(value))
+    for (const each of Object.values(value)) leavePromises(each, levels - 1);
 }
 
 /**

@@ -1,4 +1,4 @@
-import { isAmount, isPlain, type LimitKeys, permitsFor } from "@stepwise/workpool/core";
+import { isAmount, isPlain, isPromise, type LimitKeys, permitsFor } from "@stepwise/workpool/core";
 import type { BudgetOption, LimitsOption } from "../definition/limits.js";
 import { describeThrown } from "../errors/failure.js";
 import type { Bound } from "./functions.js";
@@ -96,6 +96,7 @@ export function usedBy(own: Bound, stage: string, output: unknown) {
         used[name] = amount;
         continue;
       }
+      if (isPromise(amount)) why = "it must not be async";
     } catch (error) {
       why = shownProblem(own, stage, describeThrown(error)).message;
     }

@@ -287,9 +287,9 @@ export const WORK_OPTIONS: Record<keyof EnqueueOptions, Kind> = {
   fairness: ANY,
   waitAtMost: WITHIN_A_YEAR,
   priority: within(`a number of ms from 0 to ${YEAR_MS}`, (ms) => ms >= 0 && ms <= YEAR_MS),
-  // Whether it is a time is asked where the clock is.
-  runAt: within("ms since the epoch", () => true),
-  runAfter: within("a number of ms", () => true),
+  // What is past means now, and what is far ahead is told of where the clock is.
+  runAt: within("ms since the epoch", Number.isFinite),
+  runAfter: within("a number of ms", Number.isFinite),
 };
 
 const ALL_OPTIONS: Record<keyof (EnqueueOptions & EnqueueSettings), Kind> = {

@@ -1,7 +1,7 @@
 import type { QueryInitializer } from "convex/server";
 import { type Infer, type ObjectType, v } from "convex/values";
 import type { Doc, Gate, HostQueryCtx, PoolDataModel, Work } from "./context.js";
-import { LONGEST_KEY } from "./limits/limits.js";
+import { LONGEST_KEY, shownKey } from "./limits/limits.js";
 import { isPlain, literalText } from "./literal.js";
 import { HALF_PAIR, wellFormed } from "./result.js";
 
@@ -29,7 +29,9 @@ export function fairFor(fairness: { key: string; weight?: number | undefined }):
     );
   const { key, weight = 1 } = fairness;
   if (typeof key !== "string" || key.length === 0 || key.length > LONGEST_KEY)
-    throw new Error(`The key of fairness must be a text of 1 to ${LONGEST_KEY} characters`);
+    throw new Error(
+      `The key of fairness must be a text of 1 to ${LONGEST_KEY} characters: ${shownKey(key)} was given`,
+    );
   if (wellFormed(key) !== key) throw new Error(`The key of fairness has ${HALF_PAIR}`);
   const given: unknown = weight;
   if (!(typeof given === "number" && weight >= 1 / MOST_WEIGHT && weight <= MOST_WEIGHT))

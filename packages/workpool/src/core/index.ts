@@ -13,7 +13,7 @@ export * from "./limits/limits.js";
 export { POOL, type Which } from "./limits/overrides.js";
 export { refuseIfTooManyWait } from "./limits/refuse.js";
 export * from "./limits/waits-for.js";
-export { isPlain, literalText } from "./literal.js";
+export { isPlain, isPromise, literalText } from "./literal.js";
 export * from "./log.js";
 export { setMaxParallelism } from "./parallelism.js";
 export * from "./pool.js";
@@ -21,7 +21,7 @@ export * from "./report.js";
 export * from "./result.js";
 export * from "./retry-after.js";
 export * from "./set-aside.js";
-export { isPromise, misshapeOf } from "./shape.js";
+export { misshapeOf } from "./shape.js";
 export {
   type AttemptToRun,
   type Host as PoolHost,

@@ -5,7 +5,16 @@ const SHOWN = 100;
 const MOST_LEVELS = 3;
 const MOST_FIELDS = 8;
 
-/** A value as it is written in a definition: `NaN`, `"10 minuts"`, `{ failures: -1 }`. */
+/** Says whether it is a promise. Nothing waits for it: that it fails is handled here. */
+export function isPromise(value: unknown): value is Promise<unknown> {
+  if (value instanceof Promise) value.catch(() => {});
+  return value instanceof Promise;
+}
+
+/**
+ * A value as it is written in a definition: `NaN`, `"10 minuts"`, `{ failures: -1 }`. What is shown
+ * is refused, so nothing waits for a promise in it.
+ */
 export function literalText(value: unknown, depth = 0): string {
   if (typeof value === "string") return JSON.stringify(cut(value));
   if (typeof value === "bigint") return `${value}n`;
@@ -23,6 +32,7 @@ const cut = (text: string): string => (text.length > SHOWN ? `${text.slice(0, SH
 
 function objectText(value: object, depth: number): string {
   if (Array.isArray(value)) return "a list";
+  if (isPromise(value)) return "a Promise";
   if (!isPlain(value)) {
     // An iterator has no class of its own.
     const { [Symbol.toStringTag]: tag } = value as { [Symbol.toStringTag]?: unknown };

@@ -1,5 +1,5 @@
 import { ConvexError, type Infer, v, type Validator, type Value } from "convex/values";
-import { isPlain, literalText } from "./literal.js";
+import { isPlain, isPromise, literalText } from "./literal.js";
 import { YEAR_MS } from "./times.js";
 
 export const oneOf = <Word extends string>(...words: readonly Word[]) =>
@@ -121,6 +121,7 @@ export const textOf = (message: unknown): string =>
 export function wholeMessageOf(error: unknown): string {
   const read = () => {
     if (isNonRetryableError(error)) return error.data.message;
+    if (isPromise(error)) return literalText(error);
     return error instanceof Error ? withCauses(error.message, error) : String(error);
   };
   return wellFormed(String(tryTo(read, "an error that cannot be read")));

@@ -1,4 +1,4 @@
-import { isPlain, literalText } from "./literal.js";
+import { isPlain, isPromise, literalText } from "./literal.js";
 import { HALF_PAIR, wellFormed } from "./result.js";
 
 const MAX_ELEMENTS = 8_192;
@@ -65,12 +65,6 @@ function whyNone(value: unknown): string | undefined {
   return `${literalText(value)}, which ${NOT_STORED}${adviceFor(value)}`;
 }
 const NOT_STORED = "is no Convex value";
-
-/** Says whether it is a promise. Nothing waits for it: that it fails is handled here. */
-export function isPromise(value: unknown): value is Promise<unknown> {
-  if (value instanceof Promise) value.catch(() => {});
-  return value instanceof Promise;
-}
 
 function adviceFor(value: object): string {
   if (isPromise(value)) return ": await it";

@@ -137,15 +137,17 @@ export function checkKey(name: string, key: unknown): void {
     throw new Error(`The key of the limit "${name}" has ${HALF_PAIR}`);
   if (typeof key === "string" && key.length > 0 && key.length <= LONGEST_KEY) return;
   throw new Error(
-    `The limit "${name}" needs a key, a text of 1 to ${LONGEST_KEY} characters: ${shown(key)} was given`,
+    `The limit "${name}" needs a key, a text of 1 to ${LONGEST_KEY} characters: ${shownKey(key)} was given`,
   );
 }
 
 function permitsOf(name: string, given: string | true | Budget, limits: Limits): string[] {
   const limit = knownLimit(name, limits);
-  if (typeof given !== "object" || given === null) {
+  if (!isBudget(given)) {
     if (limit.unit === undefined) return permitsOfKey(name, given, limit);
-    throw new Error(`The limit "${name}" counts ${limit.unit}: give { estimate: 2_000 }`);
+    throw new Error(
+      `The limit "${name}" counts ${limit.unit}: give { estimate: 2_000 }, and not ${literalText(given)}`,
+    );
   }
   const { estimate, key = true, spend } = given;
   if (limit.unit === undefined) {
@@ -164,10 +166,14 @@ function permitsOf(name: string, given: string | true | Budget, limits: Limits):
   return [...permits, `${name}${COST}${estimate}${key === true ? "" : `:${key}`}`];
 }
 
+const isBudget = (given: string | true | Budget): given is Budget => isPlain(given);
+
 function permitsOfKey(name: string, key: string | true, limit: Limit): string[] {
   if (limit.perKey === undefined) {
     if (key === true) return [name];
-    throw new Error(`The limit "${name}" takes no key: it has no perKey. Give true`);
+    throw new Error(
+      `The limit "${name}" takes no key: it has no perKey. Give true, and not ${literalText(key)}`,
+    );
   }
   checkKey(name, key);
   return [name, `${name}:${key}`];
@@ -182,7 +188,8 @@ export function knownLimit(name: string, limits: Limits = {}): Limit {
   throw new Error(`There is no limit "${name}": ${are}`);
 }
 
-function shown(key: unknown): string {
+/** A key that is refused, without its text. */
+export function shownKey(key: unknown): string {
   return typeof key === "string" ? `one of ${key.length}` : literalText(key);
 }
 
