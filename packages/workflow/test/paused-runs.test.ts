@@ -85,6 +85,26 @@ describe("runs of a tree, each paused by itself", () => {
     expect(await use.app.status("oneBadEnd", id)).toMatchObject({ state: "completed" });
   });
 
+  test("[S103] a child that is resumed by itself waits for the run above it, which is paused", async () => {
+    const id = await use.app.start("oneBadEnd", {});
+    await use.app.advance(1_000);
+    const only = await childAt(id, 0);
+    await pause(only);
+    await pause(id);
+    expect(await resume(only)).toBe(true);
+    expect(await use.app.status("sleeper", only)).toMatchObject({ active: [{ paused: true }] });
+    await use.app.advance(10 * HOUR);
+    expect(await use.app.status("sleeper", only)).toMatchObject({
+      state: "running",
+      active: [{ paused: true }],
+    });
+    expect(await resume(only)).toBe(false);
+    await resume(id);
+    await use.app.drive();
+    expect(await use.app.status("oneBadEnd", id)).toMatchObject({ state: "completed" });
+    await use.app.expectNothingLeft();
+  });
+
   test(
     "[S103] a run that is being restarted in pages does not begin before it is resumed",
     { tags: ["large"] },

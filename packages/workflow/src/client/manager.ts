@@ -335,7 +335,8 @@ export class WorkflowManager {
   }
 
   /**
-   * Resumes a paused run. Timers that fell due meanwhile fire at once, and kept events are taken.
+   * Resumes a paused run. Timers that fell due meanwhile fire at once, and kept events are taken. One
+   * below a run that is paused goes on with that.
    * @returns false if the run is not paused.
    * @throws if there is no such run.
    */

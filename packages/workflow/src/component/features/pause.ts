@@ -31,11 +31,16 @@ export async function pauseRun(ctx: MutationCtx, run: Run): Promise<boolean> {
   return true;
 }
 
-/** Resumes a run in the same way. @returns false if it was not paused. */
+/**
+ * Resumes a run in the same way. One below a paused run goes on with that.
+ * @returns false if it was not paused.
+ */
 export async function resumeRun(ctx: MutationCtx, run: Run): Promise<boolean> {
   if (run.paused !== true) return false;
   await ctx.db.patch("runs", run._id, { paused: undefined });
-  await applyToRun(ctx, run._id, { paused: false }, { remaining: RUNS_AT_ONCE });
+  const above = run.parentStep && (await ctx.db.get("steps", run.parentStep));
+  if (above?.paused !== true)
+    await applyToRun(ctx, run._id, { paused: false }, { remaining: RUNS_AT_ONCE });
   return true;
 }
 
