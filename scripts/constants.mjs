@@ -121,6 +121,7 @@ const TABLE = {
       REST_EVERY_MS: smaller("rest", "does so once a minute"),
     },
     "result.ts": {
+      LONGEST_MESSAGE: larger("on-complete", "that throws as much as no document holds"),
       MAX_CAUSES: larger("workflow/texts", "up to five of them"),
     },
     "queue.ts": {

@@ -129,10 +129,13 @@ describe("onComplete", () => {
       await app.pool.enqueueMutation(ctx, write, given, { onComplete: throwingMuch });
     });
     await app.drive();
-    expect(await failedCallbacks(app)).toMatchObject([
-      { resultKind: "success", error: expect.stringMatching(/^x+ … \(2000000 characters\)$/) },
-      { resultKind: "success", error: expect.stringMatching(/^x+ … \(2000000 characters\)$/) },
-    ]);
+    const failed = await failedCallbacks(app);
+    expect(failed).toHaveLength(2);
+    for (const { resultKind, error } of failed) {
+      expect(resultKind).toBe("success");
+      expect(error).toMatch(/^x+ … \(2000000 characters\)$/);
+      expect(error).toHaveLength(64_000);
+    }
     expect(await app.leftovers()).toEqual(NOTHING_LEFT);
   });
 

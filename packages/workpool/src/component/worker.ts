@@ -186,8 +186,8 @@ async function runNested(
   return await ctx.runMutation(fn as FunctionHandle<"mutation">, args, options);
 }
 
-/** The data is reported beside that of others, and is stored where a scheduled function has it. */
-const MOST_OF_AN_ERROR = { message: LONGEST_MESSAGE, bytes: LARGEST_VALUE_BYTES, depth: 15 };
+/** The data is passed along inside of a report, whose values are nested 64 deep at most. */
+const MOST_OF_AN_ERROR = { message: LONGEST_MESSAGE, bytes: LARGEST_VALUE_BYTES, depth: 50 };
 
 /** Returns what comes of a call. It can be reported, but for a result that is too large. */
 export async function outcomeOf(run: () => Promise<unknown>): Promise<Outcome> {
