@@ -312,24 +312,6 @@ test.each(FIRST)(
   },
 );
 
-test.each([
-  "",
-  `.branch("b", { on: () => "one" as const, cases: { one: (c) => c.step("z", { query: () => 1 })X } })`,
-])(
-  "[S115] a query of a loop in which nothing waits is removed: a run may be at it, and check fails%s",
-  async (inside) => {
-    const loop = (x: string) =>
-      `.sleep("nap", "1h").loop("l", { initial: () => 1, body: (b) => b.step("y", { query: () => 1 })${inside === "" ? x : inside.replace("X", x)}.step("w", { query: () => 1 }), until: ({ loop }) => loop.iteration === 99, maxIterations: 99 })`;
-    const changes = await verdicts(loop(QUERY), loop(""));
-    expect(changes).toContainEqual(
-      expect.objectContaining({
-        compatibility: "stops",
-        message: expect.stringMatching(/^the node is removed/),
-      }),
-    );
-  },
-);
-
 test(
   "[S103] [S115] a run that is paused at a mutation stops where that is removed, and check says so",
   { tags: ["large"] },

@@ -3,8 +3,7 @@ import { inPath } from "../plan/constants.js";
 import { allNodes } from "../plan/flow.js";
 import { withoutOnEnd } from "../plan/on-end.js";
 import type { WrittenPlan } from "../plan/schema.js";
-import { hasKeys, hasRivals, isApart, isEach, isLoop } from "../plan/stage-kinds.js";
-import { waitsIn } from "./waits.js";
+import { hasKeys, hasRivals, isApart, isEach } from "../plan/stage-kinds.js";
 
 export type WorkflowThen = WrittenPlan["workflows"][number];
 export type NodeThen = WorkflowThen["nodes"][number];
@@ -41,13 +40,11 @@ export interface LinePair {
   readonly ends?: string | undefined;
   /** What begins with them, in words, and may have been started without having begun. */
   readonly begins?: string | undefined;
-  /** Says whether they are done again and again, and no run waits in between. */
-  readonly isRepeated?: boolean | undefined;
   readonly before: readonly Placed[];
   readonly now: readonly Placed[];
 }
 
-interface Line extends Pick<LinePair, "ends" | "begins" | "isRepeated"> {
+interface Line extends Pick<LinePair, "ends" | "begins"> {
   /** What its nodes stand in, by storage names, and by names. */
   readonly stored: string;
   readonly inside: string;
@@ -85,7 +82,7 @@ export function linePairs(before: WorkflowThen, now: WorkflowThen) {
   const goneCases: Gone[] = [];
   const otherKeys: OtherKey[] = [];
   const pairs = linesOf(withoutOnEnd(before.nodes)).flatMap(
-    ({ stored, inside, ends: then, isRepeated, branch, key, is, on, nodes }) => {
+    ({ stored, inside, ends: then, branch, key, is, on, nodes }) => {
       // What lets its run go on may be added or removed by the same deploy: the run may stop then.
       const endsAs = (now: Line | undefined) => (now?.ends === then ? then : undefined);
       const keysNow = (now: Line | undefined) =>
@@ -102,8 +99,8 @@ export function linePairs(before: WorkflowThen, now: WorkflowThen) {
         }
         const { inside: there, begins } = other;
         const ends = endsAs(other);
-        const names = { inside: there, ends, begins, isRepeated };
-        return [{ ...names, before: nodesThen, now: nodesNow }];
+        const pair: LinePair = { inside: there, ends, begins, before: nodesThen, now: nodesNow };
+        return [pair];
       }
       const cases = lines.filter((each) => branch !== undefined && each.branch === branch);
       const keys = [...cases.map((each) => each.key ?? ""), key ?? ""];
@@ -142,9 +139,8 @@ function linesOf(nodes: readonly NodeThen[], of: Omit<Line, "nodes"> = top): Lin
     const inside = joined(of.inside, node.name);
     const ends = endsIn(node, of.ends);
     const begins = beginsIn(node);
-    const isRepeated = isRepeatedIn(node, of.isRepeated);
     return (node.bodies ?? []).flatMap(({ key, storage = key, nodes: within }) => {
-      if (!hasKeys(node)) return linesOf(within, { stored, inside, ends, begins, isRepeated });
+      if (!hasKeys(node)) return linesOf(within, { stored, inside, ends, begins });
       const names = { stored: joined(stored, storage), inside: joined(inside, inPath(key)) };
       const is = hasRivals(node) ? "rival" : isApart(node) ? "branch" : "case";
       const isByValue = node.kind === "match" || node.stages.some(({ reads }) => reads.length > 0);
@@ -154,7 +150,6 @@ function linesOf(nodes: readonly NodeThen[], of: Omit<Line, "nodes"> = top): Lin
         ...names,
         ends,
         begins,
-        isRepeated,
         branch: stored,
         key,
         is,
@@ -181,12 +176,6 @@ function endsIn(node: NodeThen, around: string | undefined): string | undefined 
   if (recovers) return `${out} if no other case wins, \`recover\` gives the output`;
   const all = around === undefined ? "run stops" : "race fails";
   return `${out} the ${all} if no other case wins${around ?? ""}`;
-}
-
-/** @param around the same of what its node is in */
-function isRepeatedIn(node: NodeThen, around: boolean | undefined): boolean | undefined {
-  if (isApart(node)) return undefined;
-  return isLoop(node) ? !node.bodies?.some(({ nodes }) => nodes.some(waitsIn)) : around;
 }
 
 /** What is started as a run of its own, of which the run that it belongs to has begun. */

@@ -17,7 +17,6 @@ import {
   startsRuns,
   takesEvents,
 } from "../plan/stage-kinds.js";
-import { isWaitedAt, mostFused, waitsIn } from "./waits.js";
 
 type Rule = (line: LinePair) => Omit<Change, "workflow">[];
 
@@ -236,6 +235,10 @@ function own({ node }: Placed): string {
 
 type Stage = NodeThen["stages"][number];
 
+/** Says whether a run waits at such a stage, beyond one transaction, until something comes back. */
+const isWaitedAt = ({ kind }: Stage): boolean =>
+  ["queued", "waiting", "woken"].includes(stageKind(kind).goes);
+
 const sameStage = (old: Stage, now: Placed): Stage | undefined =>
   now.node.stages.find((each) => partOf(each) === partOf(old));
 
@@ -273,6 +276,9 @@ function norUnbegun(node: Placed, { begins, before: [first], now }: LinePair): s
   return begins !== undefined && now.indexOf(node) < at ? `, nor do ${begins}` : "";
 }
 
+/** The number of steps that the run time does in one transaction. */
+const mostFused = 20;
+
 /**
  * Says whether runs are likely to be at or in a node during a deploy. A run can be at any node for
  * a moment: where a transaction ends depends on all that it has done.
@@ -280,12 +286,21 @@ function norUnbegun(node: Placed, { begins, before: [first], now }: LinePair): s
 const isOftenAt = (placed: Placed, line: LinePair): boolean =>
   beginsTransaction(placed, line) || waitsIn(placed.node);
 
-/** A case, or an iteration, begins in the transaction that comes to it. */
-const beginsTransaction = ({ node }: Placed, { begins, isRepeated, before }: LinePair): boolean =>
+/** A case and an iteration begin in the transaction that comes to them. */
+const beginsTransaction = ({ node }: Placed, { begins, before }: LinePair): boolean =>
   node.options["isolate"] === true ||
   (begins !== undefined && before[0]?.node === node) ||
-  isRepeated === true ||
   before.length >= mostFused;
+
+function waitsIn(node: NodeThen): boolean {
+  return (
+    node.stages.some(isWaitedAt) ||
+    node.options["isolate"] === true ||
+    // Iterations that nothing waits in are done by twenty steps a transaction.
+    isLoop(node) ||
+    (node.bodies ?? []).some(({ nodes }) => nodes.length >= mostFused || nodes.some(waitsIn))
+  );
+}
 
 /** A new node: runs that are past its place never run it, and later nodes miss its result. */
 function addedNodes(line: LinePair): ReturnType<Rule> {
