@@ -332,7 +332,9 @@ describe("starting later", () => {
     await expect(enqueue({ runAt: 1, runAfter: 1 })).rejects.toThrow(
       "Enqueueing jobs:echo: both runAt and runAfter",
     );
-    await expect(enqueue({ runAfter: NaN })).rejects.toThrow("runAfter is NaN: give a number of ms");
+    await expect(enqueue({ runAfter: NaN })).rejects.toThrow(
+      "runAfter is NaN: give a number of ms",
+    );
     const retry = { maxAttempts: 0, initialBackoffMs: 1, base: 2 };
     await expect(enqueue({ retry })).rejects.toThrow("retry.maxAttempts is 0");
     expect(() => new TestApp({ maxParallelism: 201 })).toThrow("maxParallelism is 201");
